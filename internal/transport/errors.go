@@ -76,7 +76,7 @@ func (e *NoReplyError) Unwrap() error { return e.Err }
 // A TooLargeError means that a frame is over the limit. Outbound ones come
 // wrapped with ErrNotSent.
 type TooLargeError struct {
-	Limit   int64
+	Limit   int64 // 0: not known
 	Size    int64 // 0: not known, but over the limit
 	Inbound bool
 }
@@ -87,9 +87,12 @@ func (e *TooLargeError) Error() string {
 		what = "response"
 	}
 	if e.Size > 0 {
-		return fmt.Sprintf("%s of %d bytes is over max_message_bytes (%d)", what, e.Size, e.Limit)
+		what = fmt.Sprintf("%s of %d bytes", what, e.Size)
 	}
-	return fmt.Sprintf("%s is over max_message_bytes (%d)", what, e.Limit)
+	if e.Limit > 0 {
+		return fmt.Sprintf("%s is over max_message_bytes (%d)", what, e.Limit)
+	}
+	return what + " is over max_message_bytes"
 }
 
 // A RefusedError means that the server answered a frame with a status that is no
