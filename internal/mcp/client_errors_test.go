@@ -218,7 +218,7 @@ func TestErrorTexts(t *testing.T) {
 	for want, err := range map[string]error{
 		"MCP error -32601: m":                                                &mcp.ServerError{RPC: &jsonrpc.Error{Code: -32601, Message: "m"}},
 		"HTTP 500: Internal Server Error":                                    &mcp.StatusError{RefusedError: refused},
-		"HTTP 500: Internal Server Error: oh no\uFFFD":                       &mcp.StatusError{RefusedError: withBody},
+		"no response received for request 7":                                 &mcp.NoReplyError{ID: 7, NoReplyError: &transport.NoReplyError{}},
 		"HTTP 500: Internal Server Error: MCP error 5: m":                    &mcp.StatusError{RefusedError: withBody, RPC: &jsonrpc.Error{Code: 5, Message: "m"}},
 		"HTTP 307: redirect to another origin refused: https://b/":           &mcp.StatusError{RefusedError: elsewhere},
 		"no common protocol revision":                                        &mcp.VersionError{},

@@ -94,6 +94,7 @@ func (c *Client) exchangePrivate(ctx context.Context, r *Request, e era) (reply,
 	rep, answered := c.table.leave(p)
 	id, odd := p.id, p.odd
 	c.table.release(p)
+	var silent *transport.NoReplyError
 	switch {
 	case answered && !rep.ended:
 		return rep, nil
@@ -105,7 +106,9 @@ func (c *Client) exchangePrivate(ctx context.Context, r *Request, e era) (reply,
 	case odd != nil && (err == nil || isNoReply(err)):
 		return reply{}, odd
 	case err == nil:
-		return reply{}, &transport.NoReplyError{}
+		return reply{}, &NoReplyError{ID: id, NoReplyError: &transport.NoReplyError{}}
+	case errors.As(err, &silent):
+		return reply{}, &NoReplyError{ID: id, NoReplyError: silent}
 	}
 	return reply{}, c.sendFailed(ctx, err, id, r, e)
 }

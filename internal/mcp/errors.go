@@ -25,14 +25,12 @@ type StatusError struct {
 	RPC *jsonrpc.Error // what the body says all the same; nil: nothing readable
 }
 
-// Error is the status and what the body says, shortened.
+// Error is the status, with the beginning of a text in the body, and the error
+// that a readable body holds.
 func (e *StatusError) Error() string {
 	s := e.RefusedError.Error()
-	switch {
-	case e.RPC != nil:
+	if e.RPC != nil {
 		return s + ": " + clip(e.RPC.Error())
-	case e.Location == "" && len(e.Body) > 0:
-		return s + ": " + begin(e.Body)
 	}
 	return s
 }
@@ -57,6 +55,23 @@ var ErrGone = errors.New("the server has ended the session")
 type goneError struct{ *StatusError }
 
 func (e *goneError) Unwrap() []error { return []error{ErrGone, e.StatusError} }
+
+// A NoReplyError means that the server ended the exchange of a request without
+// answering it.
+type NoReplyError struct {
+	ID int64 // of the request
+	*transport.NoReplyError
+}
+
+func (e *NoReplyError) Error() string {
+	s := fmt.Sprintf("no response received for request %d", e.ID)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *NoReplyError) Unwrap() error { return e.NoReplyError }
 
 // A ProtocolError means that what the server answered is no valid answer.
 type ProtocolError struct{ Reason string }
