@@ -51,7 +51,7 @@ func printFindings(c *Context, findings []Finding) error {
 	t := &table{head: []string{"SERVER", "TYPE", "RESULT", "PROTOCOL", "SOFTWARE", "TOOLS", "RESOURCES", "PROMPTS"}}
 	for _, f := range findings {
 		if f.Error != "" {
-			t.add(f.Server, f.Transport, "failed")
+			t.add(f.Server, f.Transport, "failed", "", "", "", "", "")
 			continue
 		}
 		software := f.Software
