@@ -1,0 +1,3 @@
+package streamhttp
+
+var Encode = encode
