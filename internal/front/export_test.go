@@ -1,0 +1,4 @@
+package front
+
+// Patient is patient.
+var Patient = patient
