@@ -51,10 +51,12 @@ type alarm struct {
 	limit time.Duration
 	ring  func()
 	timer *time.Timer
+	armed bool
 	spent bool // it has rung, or is about to
 }
 
 func (a *alarm) set() {
+	a.armed = true
 	if a.timer == nil {
 		a.timer = time.AfterFunc(a.limit, a.ring)
 		return
@@ -62,10 +64,12 @@ func (a *alarm) set() {
 	a.timer.Reset(a.limit)
 }
 
+// stop is called once it was set, or again.
 func (a *alarm) stop() {
-	if !a.timer.Stop() {
+	if a.armed && !a.timer.Stop() {
 		a.spent = true
 	}
+	a.armed = false
 }
 
 func newExchange(read, write time.Duration) *exchange {
@@ -101,19 +105,18 @@ func (x *exchange) begin(w http.ResponseWriter, r *http.Request) {
 	if !x.whole {
 		r.Body = (*body)(x)
 	}
-	if x.http1 {
-		// The deadline is the connection's, and the request before has set one.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
-	}
 }
 
 // end leaves deadlines for what net/http does after the handler: it writes what
-// was not flushed, and on HTTP/1 reads a body to its end. It reports whether x
-// can serve again.
+// was not flushed, and on HTTP/1 reads a body to its end. Before the next request
+// on the connection net/http itself takes them back. It reports whether x can
+// serve again.
 func (x *exchange) end() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.over = true
+	x.in.stop() // in case the handler has panicked
+	x.out.stop()
 	c := http.NewResponseController(x.ResponseWriter)
 	if x.owes || x.http1 {
 		_ = c.SetWriteDeadline(time.Now().Add(x.out.limit))
