@@ -11,9 +11,13 @@ import (
 
 // acquire waits for the session's link and takes it into use; the caller must
 // release it. It starts the server where that is not running. A start that fails
-// while somebody waits for it is his answer at once.
-func (s *Session) acquire(ctx context.Context) (*link, error) {
+// while somebody waits for it is his answer at once; so is the first one after
+// lost, the link that he has just met the end of, if any.
+func (s *Session) acquire(ctx context.Context, lost *link) (*link, error) {
 	waitFor := 0 // the start whose failure would be our answer
+	if lost != nil {
+		waitFor = lost.start + 1
+	}
 	for {
 		s.mu.Lock()
 		if s.liveLocked() {
@@ -100,7 +104,7 @@ func (s *Session) wantLocked() {
 func (s *Session) readyWithin(ctx context.Context, d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	l, err := s.acquire(ctx)
+	l, err := s.acquire(ctx, nil)
 	if err != nil {
 		return false
 	}

@@ -49,16 +49,18 @@ func (s *Session) Ping(ctx context.Context) error {
 func (s *Session) onLink(ctx context.Context, send func(*link) error) error {
 	s.begin()
 	defer s.finish()
-	for again := true; ; again = false {
-		l, err := s.acquire(ctx)
+	var lost *link
+	for {
+		l, err := s.acquire(ctx, lost)
 		if err != nil {
 			return err
 		}
 		err = send(l)
 		l.release()
-		if err == nil || !again || !repeatable(ctx, err, l) {
+		if err == nil || lost != nil || !repeatable(ctx, err, l) {
 			return err
 		}
+		lost = l
 	}
 }
 

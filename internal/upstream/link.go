@@ -13,6 +13,7 @@ import (
 // replaced and the exchanges on it have ended.
 type link struct {
 	client *mcp.Client
+	start  int // its number among the session's starts
 	born   time.Time
 	proved atomic.Bool   // has answered a request after the handshake
 	closed chan struct{} // closed when nothing of a retired link is left
@@ -24,8 +25,8 @@ type link struct {
 	unused  chan struct{} // closed when retired and no longer used
 }
 
-func newLink(c *mcp.Client) *link {
-	return &link{client: c, born: time.Now(), unused: make(chan struct{}), closed: make(chan struct{})}
+func newLink(c *mcp.Client, start int) *link {
+	return &link{client: c, start: start, born: time.Now(), unused: make(chan struct{}), closed: make(chan struct{})}
 }
 
 func (l *link) use(ctx context.Context) {

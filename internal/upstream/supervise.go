@@ -103,9 +103,9 @@ func (s *Session) start() (*link, error) {
 		}
 		return nil, err
 	}
-	l := newLink(client)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	l := newLink(client, s.starts)
 	if s.status.State == Closed {
 		s.retireLocked(l, true)
 		return nil, transport.ErrClosed

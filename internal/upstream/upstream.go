@@ -96,7 +96,7 @@ func (u *Upstream) openSession(ctx context.Context, id string, spec Spec) (*Sess
 	s := u.newSession(id, spec)
 	u.sessions[id] = s
 	u.mu.Unlock()
-	l, err := s.acquire(ctx)
+	l, err := s.acquire(ctx, nil)
 	if err == nil {
 		l.release()
 		return s, nil
