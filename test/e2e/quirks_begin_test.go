@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -54,24 +55,32 @@ func rootsDuringCall(r *rig) {
 	r.close(id)
 }
 
-// noInitAnswer: the caller's deadline holds. The start goes on until its own,
-// then the process ends; initialize is not cancelled (2025-11-25 §lifecycle).
+// noInitAnswer: the caller's deadline holds, for a session of his own and for the
+// shared one. The start of the latter goes on until its own deadline, then the
+// process ends; initialize is not cancelled (2025-11-25 §lifecycle).
 func noInitAnswer(r *rig) {
 	r.t.Helper()
-	begun := time.Now()
-	_, err := r.initialize(within(r.t, time.Second), &mcpbridgev1.InitializeRequest{Server: "q"})
-	f := want{code: connect.CodeDeadlineExceeded, reason: "TIMEOUT", delivery: notSent}.check(r.t, err)
-	if took := time.Since(begun); took > 1200*time.Millisecond {
-		r.t.Errorf("the deadline of 1 s passed after %v", took)
+	onTime := func(what string, do func(ctx context.Context) error) {
+		begun := time.Now()
+		f := want{code: connect.CodeDeadlineExceeded, reason: "TIMEOUT", delivery: notSent}.check(r.t, do(within(r.t, time.Second)))
+		if took := time.Since(begun); took > 1200*time.Millisecond {
+			r.t.Errorf("%s: the deadline of 1 s passed after %v", what, took)
+		}
+		if phase := f.info.GetMetadata()["phase"]; !f.cutShort() && phase != "start" {
+			r.t.Errorf("%s: phase is %q", what, phase)
+		}
 	}
-	if phase := f.info.GetMetadata()["phase"]; !f.cutShort() && phase != "start" {
-		r.t.Errorf("phase is %q", phase)
-	}
+	onTime("Initialize", func(ctx context.Context) error {
+		_, err := r.initialize(ctx, &mcpbridgev1.InitializeRequest{Server: "q"})
+		return err
+	})
+	onTime("CallTool", func(ctx context.Context) error {
+		_, err := r.call(ctx, &mcpbridgev1.CallToolRequest{Server: "q", Name: "echo"})
+		return err
+	})
 	eventually(r.t, r.deadline, "initialize arrives", func() bool { return len(r.received("initialize")) > 0 })
 	if r.on == overStdio {
-		for _, pid := range r.pids() {
-			r.gone(pid)
-		}
+		r.gone(r.received("initialize")[0].PID)
 	}
 	if n := len(r.received("notifications/cancelled")); n > 0 {
 		r.t.Errorf("it was cancelled %d times", n)
