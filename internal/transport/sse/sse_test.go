@@ -338,8 +338,9 @@ func TestAnswerInTheBody(t *testing.T) {
 
 func TestSinkErrorFromThePostEndsListen(t *testing.T) {
 	t.Parallel()
-	s := serve(t, endpoint, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
 	for _, c := range []struct{ err, want error }{{errWeary, errWeary}, {transport.ErrEnough, nil}} {
+		// One server a case: the stream of the first would take the second's event.
+		s := serve(t, endpoint, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
 		cn := s.open(t)
 		begun, ended := make(chan struct{}, 1), make(chan error)
 		go func() {
