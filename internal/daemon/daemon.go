@@ -64,6 +64,11 @@ func Run(ctx, now context.Context, o Options) error {
 	draining, drain := context.WithCancel(context.Background())
 	defer drain()
 	health := front.NewHealth(mcpbridgev1connect.McpServiceName)
+	endAdmin, err := d.serveAdmin(d.ready(draining))
+	if err != nil {
+		return err
+	}
+	defer endAdmin() // last: until then /readyz says that the bridge is ending
 	srv := front.NewServer(d.handler(draining, health), slog.NewLogLogger(d.log.Handler(), slog.LevelDebug))
 	served := make(chan error, 1)
 	go func() { served <- d.serve(srv, listener) }()
@@ -119,8 +124,38 @@ func (d *daemon) handler(draining context.Context, health *front.Health) http.Ha
 	return front.NewHandler(server, health, front.Options{
 		Loopback: d.loopback, AllowedHosts: c.AllowedHosts, AllowedOrigins: c.CORS.AllowedOrigins,
 		Compress: c.Compression == "auto" && !d.loopback,
-		Ready:    func() bool { return draining.Err() == nil && d.eagerReady() },
+		Probes:   c.AdminListen == "",
+		Ready:    d.ready(draining),
 	})
+}
+
+// ready tells whether the bridge wants traffic.
+func (d *daemon) ready(draining context.Context) func() bool {
+	return func() bool { return draining.Err() == nil && d.eagerReady() }
+}
+
+// serveAdmin serves the probes on a port of their own, if the configuration
+// gives them one. What it returns ends that, and waits.
+func (d *daemon) serveAdmin(ready func() bool) (end func(), err error) {
+	address := d.o.Config.AdminListen
+	if address == "" {
+		return func() {}, nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("admin_listen: listen on %s: %w", address, err)
+	}
+	srv := front.NewServer(front.NewAdminHandler(ready), slog.NewLogLogger(d.log.Handler(), slog.LevelDebug))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = srv.Serve(l) // until end
+	}()
+	d.log.Info("listening for probes", "url", "http://"+l.Addr().String())
+	return func() {
+		_ = srv.Close()
+		<-done
+	}, nil
 }
 
 func (d *daemon) serve(srv *http.Server, l net.Listener) error {

@@ -25,6 +25,8 @@ type Options struct {
 	Compress     bool
 	BodyPatience time.Duration // for each read of a body; 0: 30 s
 	SendPatience time.Duration // for each write; 0: 30 s
+	// Probes are answered on this port, too: /livez and /readyz.
+	Probes bool
 	// Ready tells whether the bridge wants traffic.
 	Ready func() bool
 }
@@ -63,18 +65,32 @@ func NewHandler(server *connect.Server, health *Health, o Options) http.Handler 
 	connecthttp.Mount(mux, server, options...)
 	path, checks := grpchealth.NewHandler(health.checker)
 	mux.Handle(path, http.MaxBytesHandler(checks, maxCheckBytes))
+	if o.Probes {
+		probes(mux, o.Ready)
+	}
+	mux.Handle("/", unknown(options))
+	guard := &originGuard{allowedOrigins: o.AllowedOrigins, allowedHosts: o.AllowedHosts, checkHost: o.Loopback}
+	h := guard.wrap(crossOrigin(o.AllowedOrigins, trailersOnly(mux)))
+	return patient(o.BodyPatience, o.SendPatience, h)
+}
+
+// NewAdminHandler makes the handler of a port for operators only.
+func NewAdminHandler(ready func() bool) http.Handler {
+	mux := http.NewServeMux()
+	probes(mux, ready)
+	return mux
+}
+
+// probes answers what container orchestrators ask.
+func probes(mux *http.ServeMux, ready func() bool) {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if o.Ready != nil && !o.Ready() {
+		if ready != nil && !ready() {
 			plain(w, http.StatusServiceUnavailable, "not ready\n")
 			return
 		}
 		plain(w, http.StatusOK, "ok\n")
 	})
-	mux.Handle("/", unknown(options))
-	guard := &originGuard{allowedOrigins: o.AllowedOrigins, allowedHosts: o.AllowedHosts, checkHost: o.Loopback}
-	h := guard.wrap(crossOrigin(o.AllowedOrigins, trailersOnly(mux)))
-	return patient(o.BodyPatience, o.SendPatience, h)
 }
 
 // unknown answers RPCs of services that do not exist as such, and everything

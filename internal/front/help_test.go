@@ -117,6 +117,7 @@ func serve(t testing.TB, o front.Options, change ...func(*http.Server)) *running
 	r := &running{service: newService(), health: front.NewHealth(mcpbridgev1connect.McpServiceName)}
 	server := connect.NewServer()
 	mcpbridgev1connect.RegisterMcpServiceHandler(server, r.service)
+	o.Probes = true
 	r.srv = front.NewServer(front.NewHandler(server, r.health, o), log.New(io.Discard, "", 0))
 	for _, f := range change {
 		f(r.srv)

@@ -177,6 +177,7 @@ func (w *watch) run(ctx, draining context.Context, forgotten bool) error {
 			return err
 		}
 	}
+	var ended *upstream.Session
 	for open := w.places.len(); open > 0; {
 		item, beat, err := next(ctx, w.sub, w.quiet)
 		switch {
@@ -186,12 +187,16 @@ func (w *watch) run(ctx, draining context.Context, forgotten bool) error {
 			err = w.send(&mcpbridgev1.WatchNotificationsResponse{Event: &mcpbridgev1.WatchNotificationsResponse_Heartbeat{Heartbeat: &mcpbridgev1.Heartbeat{}}})
 		case item.End:
 			open--
+			ended = item.Tag.(*upstream.Session)
 		default:
 			err = w.send(w.message(item))
 		}
 		if err != nil {
 			return err
 		}
+	}
+	if ended != nil && ended.Lost() != nil {
+		return ended.Lost()
 	}
 	return upstream.ErrUnknownSession // it was closed
 }

@@ -73,6 +73,18 @@ func (s *Session) endIdle() {
 	s.wind(context.Background())
 }
 
+// Lost tells why a session ended that its caller did not want renewed: a
+// *SessionLostError, or nil.
+func (s *Session) Lost() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lost *SessionLostError
+	if errors.As(s.err, &lost) {
+		return lost
+	}
+	return nil
+}
+
 // Close ends the session: requests in flight end with transport.ErrClosed, its
 // process or HTTP session is gone when Close returns. ctx bounds the gentle part.
 func (s *Session) Close(ctx context.Context) {

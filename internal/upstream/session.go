@@ -104,6 +104,10 @@ func (s *Session) setLocked(to State, reason string) {
 	s.status.State, s.status.Reason, s.status.Since = to, reason, time.Now()
 	close(s.changed)
 	s.changed = make(chan struct{})
-	s.log.Info("server state", "server", s.u.o.Name, "state", to.String(), "reason", reason)
+	attrs := []any{"server", s.u.o.Name, "state", to.String()}
+	if reason != "" {
+		attrs = append(attrs, "reason", reason)
+	}
+	s.log.Info("server state", attrs...)
 	s.publishState()
 }
