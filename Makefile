@@ -32,6 +32,8 @@ run: ## Serve the built-in demo server on 127.0.0.1:8080
 .PHONY: test
 test: ## Run all tests with the race detector; those that lack a tool are skipped with a reason
 	MCP_BRIDGE_PEERS='$(PEERS)' go test -race -timeout 20m $(TESTFLAGS) ./...
+	@echo "allocations, which the race detector would change:"
+	go test -run 'Alloc|SoleCaller|FewWrites' ./internal/jsonscan ./internal/mcp ./internal/rpc/... ./internal/transport/stdio
 
 .PHONY: peers
 peers: ## Install the real MCP servers that the end-to-end tests speak to (npm, PyPI, Go), pinned
