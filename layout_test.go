@@ -122,6 +122,51 @@ func TestOnlyTheCommandEnds(t *testing.T) {
 	})
 }
 
+// mayStart are the files with a go statement: each of them also waits for what it
+// starts, or says who does.
+var mayStart = []string{
+	"cmd/mcp-bridge/serve.go",
+	"internal/daemon/daemon.go",
+	"internal/guard/guard.go",
+	"internal/mcp/client.go",
+	"internal/mcp/serve/stdio/stdio.go",
+	"internal/mcp/server_call.go",
+	"internal/transport/origin/exchange.go",
+	"internal/transport/process/process.go",
+	"internal/transport/stdio/conn.go",
+	"internal/transport/stdio/listen.go",
+	"internal/transport/stdio/writer.go",
+	"internal/transport/transporttest/suite.go",
+	"internal/transport/transporttest/suite_ends.go",
+	"internal/upstream/acquire.go",
+	"internal/upstream/link.go",
+	"internal/upstream/list.go",
+	"internal/upstream/subscribe.go",
+	"internal/upstream/upstream.go",
+}
+
+func TestGoroutinesHaveAPlace(t *testing.T) {
+	starts := map[string]bool{}
+	eachFile(t, func(_, file string, f *ast.File) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if _, ok := n.(*ast.GoStmt); ok {
+				starts[filepath.ToSlash(file)] = true
+			}
+			return true
+		})
+	})
+	for file := range starts {
+		if !slices.Contains(mayStart, file) {
+			t.Errorf("%s starts a goroutine, which is not in the plan", file)
+		}
+	}
+	for _, file := range mayStart {
+		if !starts[file] {
+			t.Errorf("%s starts no goroutine any more: take it out of the plan", file)
+		}
+	}
+}
+
 // TestTestsDoNotSleep checks that tests wait for events, not for time.
 func TestTestsDoNotSleep(t *testing.T) {
 	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
