@@ -68,11 +68,7 @@ checkgenerate: generate ## Fail where gen/ is not what proto/ gives
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (10s)
-	@go list ./... | while read -r pkg; do \
-	  for target in $$(go test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
-	    echo "== $$pkg $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
-	  done; \
-	done
+	test/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
 bench: ## Run the benchmarks, with allocations
