@@ -54,18 +54,14 @@ func membersOf(params json.RawMessage) []byte {
 	return compact.Bytes()[1 : compact.Len()-1]
 }
 
-// subject is what a request is about, for the header that repeats it.
+// subject is what a request is about, for the header that repeats it; nil: the
+// method has no such thing, or the params lack it.
 func subject(method string, params json.RawMessage) *string {
-	var p struct {
-		Name *string `json:"name"`
-		URI  *string `json:"uri"`
+	var members map[string]json.RawMessage
+	var name *string
+	if member := mcp.SubjectOf(method); member == "" || json.Unmarshal(params, &members) != nil ||
+		json.Unmarshal(members[member], &name) != nil {
+		return nil
 	}
-	_ = json.Unmarshal(params, &p)
-	switch method {
-	case "tools/call", "prompts/get":
-		return p.Name
-	case "resources/read":
-		return p.URI
-	}
-	return nil
+	return name
 }

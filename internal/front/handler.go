@@ -40,8 +40,8 @@ const compressFrom = 16 << 10
 // never is a size that no message has.
 const never = math.MaxInt
 
-// NewHandler makes the handler of everything on the port. services are the
-// names for health; the service itself is registered on server already.
+// NewHandler makes the handler of everything on the port. The service itself is
+// registered on server already.
 func NewHandler(server *connect.Server, health *Health, o Options) http.Handler {
 	if o.MaxRequestBytes <= 0 {
 		o.MaxRequestBytes = 64 << 20

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"strings"
 
 	mcpbridgev1 "github.com/mcpbridge/mcp-bridge/gen/go/mcpbridge/v1"
 	"github.com/mcpbridge/mcp-bridge/internal/jsonscan"
@@ -103,7 +102,7 @@ func (s *Service) raw(ctx context.Context, x *upstream.Session, method, params s
 	if params == "" {
 		return req, false, nil
 	}
-	p, err := splitParams(params, nameOf(method))
+	p, err := splitParams(params, mcp.SubjectOf(method))
 	if err != nil {
 		return nil, false, err
 	}
@@ -127,21 +126,6 @@ func (s *Service) raw(ctx context.Context, x *upstream.Session, method, params s
 		req.Tag = &upstream.CallTag{Principal: tag.Principal, CallID: tag.CallID, Token: m.token}
 	}
 	return req, p.answers, nil
-}
-
-// nameOf is the member of params that names what a method is about (2026-07-28
-// §transports, Standard Headers).
-func nameOf(method string) string {
-	switch method {
-	case "tools/call", "prompts/get":
-		return "name"
-	case "resources/read":
-		return "uri"
-	}
-	if strings.HasPrefix(method, "tasks/") {
-		return "taskId"
-	}
-	return ""
 }
 
 // params are a request's params as a caller wrote them.
